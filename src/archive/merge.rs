@@ -2,7 +2,7 @@
 //!
 //! Pure. An import adds only what is missing; it never replaces what the bot saw itself.
 
-use super::record::GameRecord;
+use super::record::{EndingRecord, GameRecord};
 use super::rows::keep_known;
 use crate::lichess::Side;
 
@@ -32,7 +32,9 @@ pub fn merge(known: Option<GameRecord>, read: GameRecord) -> Merge {
     }
     let mut merged = known.clone();
     let shorter = merged.moves.len() < read.moves.len();
-    if shorter && merged.ending.is_some() {
+    // An end that nobody saw is none.
+    let ending = known.ending.clone().filter(EndingRecord::is_known);
+    if shorter && ending.is_some() {
         return Merge::Contradicts;
     }
     if shorter {
@@ -50,7 +52,7 @@ pub fn merge(known: Option<GameRecord>, read: GameRecord) -> Merge {
     }
     merged.joined = known.joined;
     merged.origin = known.origin;
-    merged.ending = known.ending.clone().or(merged.ending);
+    merged.ending = ending.or(merged.ending);
     if merged == known {
         Merge::Known
     } else {
@@ -71,6 +73,7 @@ mod tests {
     use super::*;
     use crate::archive::record::{MoveRecord, Origin};
     use crate::archive::tests::game;
+    use crate::lichess::Status;
 
     fn read(id: &str) -> GameRecord {
         let mut read = game(id, 1000, "Nuke");
@@ -103,6 +106,27 @@ mod tests {
             (&more.ending, more.origin),
             (&known.ending, Origin::Incoming)
         );
+    }
+
+    #[test]
+    fn an_end_that_nobody_saw_gives_way_to_the_real_one() {
+        let seen = game("abcdefgh", 1000, "Nuke");
+        for (status, moves) in [(Status::UnknownFinish, 5), (Status::Unknown, 2)] {
+            let mut known = seen.clone();
+            known.moves.truncate(moves);
+            known.ending.as_mut().unwrap().status = status;
+            known.ending.as_mut().unwrap().winner = None;
+            let Merge::More(more) = merge(Some(known.clone()), read("abcdefgh")) else {
+                panic!("it adds an end");
+            };
+            assert_eq!((&more.ending, more.moves.len()), (&seen.ending, 5));
+            let mut blind = read("abcdefgh");
+            blind.moves.truncate(moves);
+            for ending in [None, known.ending.clone()] {
+                blind.ending = ending;
+                assert_eq!(merge(Some(known.clone()), blind.clone()), Merge::Known);
+            }
+        }
     }
 
     #[test]

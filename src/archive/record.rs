@@ -388,6 +388,11 @@ impl EndingRecord {
     pub const fn is_played(&self) -> bool {
         self.status.has_result(self.winner)
     }
+
+    /// Whether it says how the game ended.
+    pub const fn is_known(&self) -> bool {
+        self.winner.is_some() || !matches!(self.status, Status::Unknown | Status::UnknownFinish)
+    }
 }
 
 /// A challenge, to us or from us.

@@ -89,7 +89,8 @@ pub(super) fn keep_known(game: &mut GameRecord, known: GameRecord) {
     game.tournament = game.tournament.take().or(known.tournament);
     game.program = game.program.take().or(known.program);
     // The first one is the one that the bot saw; an export gives the time of the last move.
-    game.ending = known.ending.or_else(|| game.ending.take());
+    let counts = |end: &EndingRecord| game.ending.is_none() || end.is_known();
+    game.ending = known.ending.filter(counts).or_else(|| game.ending.take());
 }
 
 fn insert_game(db: &Connection, game: &GameRecord) -> rusqlite::Result<()> {

@@ -78,6 +78,25 @@ pub fn check_writable(path: &Path) -> io::Result<()> {
     AtomicFile::create(path).map(drop)
 }
 
+/// Fails if `out` leads to one of the files that it is made from, however the paths are written; they need
+/// not be there yet.
+pub fn check_apart(
+    out: &Path,
+    sources: impl IntoIterator<Item = impl AsRef<Path>>,
+) -> io::Result<()> {
+    let place = |path: &Path| {
+        let folder = || fs::canonicalize(Path::new(".").join(path.parent()?)).ok();
+        let place = fs::canonicalize(path).ok();
+        place.or_else(|| Some(folder()?.join(path.file_name()?)))
+    };
+    let (own, mut sources) = (place(out), sources.into_iter());
+    if own.is_some() && sources.any(|source| place(source.as_ref()) == own) {
+        let why = "this very file is used here: name another";
+        return Err(io::Error::new(ErrorKind::AlreadyExists, why));
+    }
+    Ok(())
+}
+
 impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file.write(bytes)
@@ -206,6 +225,29 @@ mod tests {
         ] {
             check_writable(&wrong).unwrap_err();
         }
+    }
+
+    #[test]
+    fn one_file_is_found_behind_every_spelling() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("there"), "").unwrap();
+        fs::create_dir(path("inside")).unwrap();
+        std::os::unix::fs::symlink(path("there"), path("link")).unwrap();
+        for (out, source, is_apart) in [
+            ("there", "./there", false),
+            ("there", "inside/../there", false),
+            ("link", "there", false),
+            ("new", "inside/../new", false),
+            ("there", "new", true),
+            ("missing/new", "missing/new", true),
+            ("inside/new", "new", true),
+        ] {
+            let checked = check_apart(&path(out), [path("other"), path(source)]);
+            assert_eq!(checked.is_ok(), is_apart, "{out}, {source}");
+        }
+        let here = std::env::current_dir().unwrap().join("no such file");
+        check_apart(Path::new("no such file"), [here]).unwrap_err();
     }
 
     #[test]

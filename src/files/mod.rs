@@ -6,4 +6,4 @@
 
 mod atomic_file;
 
-pub use atomic_file::{AtomicFile, check_writable, write_whole};
+pub use atomic_file::{AtomicFile, check_apart, check_writable, write_whole};

@@ -98,7 +98,7 @@ impl PlayerSpec {
     }
 
     /// The files that affect its play, as far as the words show.
-    fn files(&self) -> Vec<PathBuf> {
+    pub fn files(&self) -> Vec<PathBuf> {
         let program = match &self.kind {
             PlayerKind::Inside => std::env::current_exe().ok(),
             PlayerKind::Child { program, .. } => Some(in_search_path(program)),

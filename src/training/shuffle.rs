@@ -20,7 +20,7 @@ use super::filter::Filter;
 use super::sample::{Sample, write_head, write_sample};
 use super::selfplay::mixed;
 use super::shard::{ShardError, ShardReader, failed, other};
-use crate::files::AtomicFile;
+use crate::files::{AtomicFile, check_apart};
 
 /// Out of this many games …
 const VALIDATION_OF: u64 = 100;
@@ -71,6 +71,7 @@ pub fn shuffle(
 ) -> Result<Shuffled, ShardError> {
     let folder = out.parent().unwrap_or(Path::new(""));
     fs::create_dir_all(folder).map_err(failed(folder, "cannot be made"))?;
+    check_apart(out, shards).map_err(failed(out, "cannot be written"))?;
     // From here on no other run can begin this file.
     let mut file = AtomicFile::create(out).map_err(failed(out, "cannot be written"))?;
     let mut plies = 0_u64;

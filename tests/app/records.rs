@@ -295,6 +295,21 @@ fn a_game_is_shown_with_board_graphs_and_result() {
 }
 
 #[test]
+fn no_export_replaces_the_archive() {
+    let ground = Ground::with_games();
+    let (archive, link) = (ground.archive(), ground.file("link"));
+    std::os::unix::fs::symlink(&archive, &link).expect("a link");
+    let games = ground.told(&["games"]);
+    for out in [&archive.display().to_string(), &link] {
+        let ran = ground.run(&["export", "--out", out]);
+        assert_eq!(ran.status, Some(2));
+        let why = "this very file is used here: name another";
+        assert!(ran.stderr.contains(why), "{}", ran.stderr);
+    }
+    assert_eq!(ground.told(&["games"]), games);
+}
+
+#[test]
 fn exported_games_are_imported_once() {
     let ground = Ground::with_games();
     let pgn = ground.file("all.pgn");
@@ -416,6 +431,33 @@ fn pruning_details_warns_where_games_were_imported() {
     other.told(&["import", "--account", "Megaton", &pgn]);
     let thinned = disk.thinned().expect("it is read");
     assert_eq!(thinned, BEGAN - BEGAN % DAY, "as far as nothing came in");
+}
+
+#[test]
+fn a_game_whose_end_the_bot_missed_is_completed_by_an_import() {
+    let seen = Ground::with_games();
+    let text = seen.told(&["export", "won00001"]);
+    let ground = Ground::new();
+    let mut missed = game("won00001", BEGAN);
+    missed.moves.truncate(2);
+    missed.ending = Some(EndingRecord {
+        status: Status::UnknownFinish,
+        winner: None,
+        at: BEGAN + 6000,
+    });
+    ground.keep(&[ArchiveEntry::Game(missed.into())]);
+    assert!(ground.told(&["games"]).contains("unknownFinish"));
+    let file = ground.file("a.pgn");
+    fs::write(&file, &text).expect("a file");
+    let told = ground.told(&["import", "--account", "Megaton", &file]);
+    assert!(told.starts_with("0 games new, 1 completed"), "{told}");
+    assert_eq!(
+        ground.told(&["games", "--result", "win"]).lines().count(),
+        2
+    );
+    let again = ground.told(&["import", &file]);
+    let known = "0 games new, 0 completed, 1 already known";
+    assert!(again.starts_with(known), "{again}");
 }
 
 #[test]

@@ -53,19 +53,6 @@ fn a_bad_player_option_or_limit_is_explained() {
         ),
         (&["self", "self", "--tc", "2+0.02@0"], "10+0.1@20"),
         (
-            &[
-                "self",
-                "self",
-                "--nodes",
-                "9",
-                "--pgn",
-                "games",
-                "--journal",
-                "./games",
-            ],
-            "--pgn is the --journal or --openings file",
-        ),
-        (
             &["self", "self", "--nodes", "9", "--games", "4000000000"],
             "1..=10000000",
         ),
@@ -80,12 +67,37 @@ fn a_bad_player_option_or_limit_is_explained() {
     ] {
         assert_refused(&hall.contest(arguments), what);
     }
-    let openings = hall.text("openings.epd");
-    let over_them = ["self", "self", "--nodes", "9", "--pgn", &openings];
-    assert_refused(
-        &hall.contest(&over_them),
-        "--pgn is the --journal or --openings file",
-    );
+}
+
+#[test]
+fn the_games_replace_no_file_that_the_match_uses() {
+    let hall = Hall::new();
+    fs::create_dir(hall.path("inside")).unwrap();
+    std::os::unix::fs::symlink(hall.path("openings.epd"), hall.path("link")).unwrap();
+    fs::write(hall.path("my.net"), "a net").unwrap();
+    let before = fs::read(hall.path("openings.epd")).unwrap();
+    let net = format!("self:evalfile={}", hall.text("my.net"));
+    for (player, pgn) in [
+        ("self", "openings.epd"),
+        ("self", "inside/../openings.epd"),
+        ("self", "link"),
+        ("self", "inside/../journal"),
+        (net.as_str(), "my.net"),
+    ] {
+        let ran = hall.contest(&[
+            "self",
+            player,
+            "--nodes",
+            "9",
+            "--journal",
+            &hall.text("journal"),
+            "--pgn",
+            &hall.text(pgn),
+        ]);
+        assert_refused(&ran, "this very file is used here: name another");
+    }
+    assert_eq!(fs::read(hall.path("openings.epd")).unwrap(), before);
+    assert_eq!(fs::read(hall.path("my.net")).unwrap(), b"a net");
 }
 
 #[test]

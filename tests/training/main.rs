@@ -340,6 +340,11 @@ fn samples_match_the_statistics_and_are_reproducible() {
     };
     let (once, told) = shuffle("once.samples", "--seed=4");
     let (all, _) = shuffle("all.samples", "--keep-duplicates");
+    // No games are replaced by their samples.
+    let (shard, before) = shards(folder.path()).swap_remove(0);
+    let ran = megaton(&[&"data", &"shuffle", &folder.path(), &"--out", &shard]);
+    assert!(!ran.is_fine && ran.stderr.contains("name another"));
+    assert_eq!(fs::read(&shard).expect("games"), before);
     assert!(told.starts_with(&format!("{} samples", once.len())));
     assert_eq!(once, shuffle("again.samples", "--seed=4").0);
     let stats = megaton(&[&"data", &"stats", &folder.path()]).stdout;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::anyhow;
 use megaton::archive::{ArchiveReader, Filter, Order};
 use megaton::book::{BookFile, Candidate, Expansion, Graph, open_book};
-use megaton::files::write_whole;
+use megaton::files::{check_apart, write_whole};
 use megaton::match_runner::{GrowOptions, GrowProgress, grow, import, read_graph};
 use megaton::rules::{Game, Position};
 use tokio::task::spawn_blocking;
@@ -301,6 +301,7 @@ fn export(args: &Export) -> Result<(), Failure> {
         let why = "nothing to export: no move reaches --visits";
         return Err(Failure::setup(format!("{why} {}", args.visits)));
     }
+    check_apart(&args.out, [&args.file]).or_setup(args.out.display())?;
     // Reading a pipe would wait for ever.
     let replaced = args.out.is_file().then(|| fs::read(&args.out));
     let replaced = replaced.and_then(Result::ok).unwrap_or_default();

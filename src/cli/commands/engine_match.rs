@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use megaton::files::{check_writable, write_whole};
+use megaton::files::{check_apart, check_writable, write_whole};
 use megaton::match_runner::{
     Match, MatchError, MatchReport, MoveLimit, Opening, PlayerSpec, Sprt, SprtVerdict,
     parse_openings, pgn, play,
@@ -144,12 +144,9 @@ impl Limit {
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let contest = contest(args)?;
     if let Some(path) = &args.pgn {
-        // The same for every spelling of a path.
-        let place = |path: &PathBuf| std::path::absolute(path).ok();
-        let others = [args.journal.as_ref(), Some(&args.openings)];
-        if others.map(|it| it.and_then(place)).contains(&place(path)) {
-            return Err(Failure::setup("--pgn is the --journal or --openings file"));
-        }
+        let used = contest.players.iter().flat_map(PlayerSpec::files);
+        let used = used.chain(args.journal.iter().chain([&args.openings]).cloned());
+        check_apart(path, used).or_setup(format!("--pgn {}", path.display()))?;
         check_writable(path).or_setup(format!("--pgn {}", path.display()))?;
     }
     let begun = Instant::now();

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use megaton::archive::{Filter, GameRecord, Order, PgnOptions, pgn_reviewed};
-use megaton::files::AtomicFile;
+use megaton::files::{AtomicFile, check_apart};
 
 use super::filters::GameFilterArgs;
 use super::id_of;
@@ -47,6 +47,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         write(args, &mut out)?;
         return Ok(out.flush()?);
     };
+    check_apart(path, [args.archive.locate()?.path]).or_setup(path.display())?;
     let mut out = AtomicFile::create(path).or_failed(path.display())?;
     let games = write(args, &mut out)?;
     out.commit().or_failed(path.display())?;
