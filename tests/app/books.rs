@@ -56,7 +56,10 @@ fn a_book_is_grown_from_lines_exported_imported_and_shown_alike() {
     // A finished book is no book that grows, and stays as it is.
     let before = fs::read(folder.join("own.book")).unwrap();
     refused(folder, &["import", "own.book", "own.book"]);
-    let error = refused(folder, &["export", "own.book", "./own.book", "--visits", "0"]);
+    let error = refused(
+        folder,
+        &["export", "own.book", "./own.book", "--visits", "0"],
+    );
     assert!(
         error.contains("own.book: this very file is used here"),
         "{error}"
