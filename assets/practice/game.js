@@ -78,6 +78,8 @@ export class Game {
     if (over && moves.length > 0) this.analysis.offer({ id: snapshot.game, moves, winner: snapshot.winner });
     this.#announce(before);
     this.#entitle();
+    // A move that came after the end was not played.
+    if (over && this.replay.isThere) this.board.restore();
     this.#catchUp();
   }
 

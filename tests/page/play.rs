@@ -15,7 +15,7 @@ const GAME: &str = r#"
     document.querySelector("dialog[open]").close();
     document.getElementById("board").replaceChildren();
     const { Game } = await import("/assets/game.js");
-    const game = new Game({});
+    const game = new Game({ move: () => {} });
     const find = (selector) => document.querySelector(selector);
     const settles = async (condition) => {
         for (let frame = 0; frame < 300 && !condition(); frame += 1) {
@@ -28,6 +28,7 @@ const GAME: &str = r#"
         you: { name: "A" }, opponent: { name: "B" }, mayOfferDraw: true,
         clock: { white: 60000, black: 60000, running: "white", initial: 60000, increment: 0 }, ...change,
     }, { watching: false });
+    const START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
     const move = (uci, san, fen) => ({ uci, san, fen, blast: [] });
 "#;
 
@@ -91,6 +92,34 @@ const PROMOTES: &str = r##"
     return found;
 "##;
 
+/// Runs in the page: a move is made after the flag has fallen, another as the last of a game. Gives whether
+/// each piece moves at once, and whether it is back, or on its new square, once the game is over.
+const AFTER_THE_FLAG: &str = r##"
+    const state = { ply: 0, moves: [], fen: START, legal: { e2: ["e4"] }, promotions: [] };
+    const over = { phase: "over", status: "outoftime", winner: "black", legal: {} };
+    const found = [];
+    const moves = async () => {
+        found.push(await settles(() => find("#board .movable")));
+        const pawn = game.board.elementOn("e2");
+        const before = pawn.style.transform;
+        game.board.choose("e2");
+        game.board.choose("e4");
+        found.push(pawn.style.transform !== before);
+        return () => pawn.style.transform === before;
+    };
+
+    apply(state);
+    let isBack = await moves();
+    apply({ ...state, ...over });
+    found.push(isBack(), await settles(() => game.board.elementOn("e2")));
+    apply({ ...state, game: "b" });
+    isBack = await moves();
+    const last = move("e2e4", "e4", "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1");
+    apply({ ...state, ...over, game: "b", ply: 1, moves: [last], fen: last.fen });
+    found.push(isBack(), await settles(() => game.board.elementOn("e4")));
+    return found;
+"##;
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn takebacks_and_earlier_checks_are_shown_and_a_promotion_is_cancelled() {
     let Some(programs) = programs() else { return };
@@ -114,6 +143,10 @@ async fn takebacks_and_earlier_checks_are_shown_and_a_promotion_is_cancelled() {
         let expected = json!([
             true, true, true, false, true, true, false, true, true, false
         ]);
+        assert_eq!(found, expected);
+        visitor.visit(house.url()).await;
+        let found = run(&visitor, &format!("{GAME}{AFTER_THE_FLAG}")).await;
+        let expected = json!([true, true, true, true, true, true, false, true]);
         assert_eq!(found, expected);
         assert_eq!(browser.complaints().await, Vec::<String>::new());
         browser.close().await;

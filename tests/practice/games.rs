@@ -256,16 +256,18 @@ async fn the_list_of_games_being_played_is_urgent_first() {
     let (white, black) = two_bots(&server);
     let third = Bot::new(&server, "ThirdBot");
     let waiting = start_game(&black, &white, &[]).await;
+    let no_clock = [("clock.limit", ""), ("clock.increment", "")];
+    let unlimited = start_game(&white, &third, &no_clock).await;
     let urgent = start_game(&white, &third, &[]).await;
     let list = white.get("/api/account/playing").await.ok();
-    assert_eq!(list["nbMyTurn"], 1);
+    assert_eq!(list["nbMyTurn"], 2);
     let ids: Vec<_> = list["nowPlaying"]
         .as_array()
         .unwrap()
         .iter()
         .map(|game| game["gameId"].clone())
         .collect();
-    assert_eq!(ids, [json!(urgent), json!(waiting)]);
+    assert_eq!(ids, [json!(urgent), json!(unlimited), json!(waiting)]);
     assert_eq!(
         list["nowPlaying"][0]["opponent"]["username"],
         "BOT ThirdBot"

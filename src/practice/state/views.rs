@@ -156,7 +156,8 @@ impl ServerState {
             .running()
             .filter_map(|game| Some(self.playing_info(game, game.side_of(user)?, now)))
             .collect();
-        games.sort_by_key(|game| (!game.is_my_turn, game.seconds_left));
+        // Without a clock there is no hurry.
+        games.sort_by_key(|game| (!game.is_my_turn, game.seconds_left.unwrap_or(u64::MAX)));
         let nb_my_turn = games.iter().filter(|game| game.is_my_turn).count();
         games.truncate(most);
         NowPlaying {
