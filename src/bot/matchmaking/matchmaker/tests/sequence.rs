@@ -559,29 +559,22 @@ fn the_second_of_a_pair_waits_for_an_opponent_who_is_busy_or_away_and_holds_up_n
 
 #[test]
 fn a_pair_that_waits_brings_nobody_else_sooner() {
-    let mut world = World::new(Matchmaking {
-        enabled: true,
-        idle: MINUTE * 60,
-        spacing: MINUTE,
-        ..Matchmaking::default()
-    });
-    let first = world.next_offer();
-    world.accept(&first);
-    world.offline.push("near");
-    let over = world.passed;
-    assert_ne!(world.next_offer().to, first.to);
-    assert!(world.passed >= over + MINUTE * 60, "{:?}", world.passed);
-    let mut world = World::new(Matchmaking {
-        enabled: true,
-        idle: MINUTE * 60,
-        spacing: MINUTE,
-        ..Matchmaking::default()
-    });
-    let first = world.next_offer();
-    world.accept(&first);
-    let over = world.passed;
-    assert_eq!(world.next_offer().to, first.to);
-    assert!(world.passed < over + MINUTE * 10, "{:?}", world.passed);
+    for is_away in [true, false] {
+        let mut world = World::new(Matchmaking {
+            enabled: true,
+            idle: MINUTE * 60,
+            spacing: MINUTE,
+            ..Matchmaking::default()
+        });
+        let first = world.next_offer();
+        world.accept(&first);
+        world.offline.extend(is_away.then_some("near"));
+        let over = world.passed;
+        let is_second = world.next_offer().to == first.to;
+        let is_soon = world.passed < over + MINUTE * 10;
+        let is_late = world.passed >= over + MINUTE * 60;
+        assert_eq!((is_second, is_soon, is_late), (!is_away, !is_away, is_away));
+    }
 }
 
 #[test]
