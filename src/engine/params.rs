@@ -142,11 +142,6 @@ pub(super) const SINGULAR_REACH: usize = 2;
 /// Minimum depth for reductions, in plies.
 pub(super) const LMR_DEPTH: i32 = 2;
 
-// --- Quiescence -------------------------------------------------------------------------------
-
-/// Captures that lose more than this are skipped, in cp.
-pub(super) const QS_SEE_MARGIN: i32 = 0;
-
 // --- Histories --------------------------------------------------------------------------------
 
 /// Histories stay within plus and minus this value.

@@ -223,9 +223,8 @@ impl Shared<'_> {
             if self.stop.load(Ordering::Relaxed) || planned >= self.options.positions {
                 return None;
             }
-            let found = state
-                .next_seed()
-                .or_else(|| state.next_leaf(self.options.expansion));
+            let seed = state.next_seed();
+            let found = seed.or_else(|| state.next_leaf(self.options.expansion));
             if let Some(position) = found {
                 state.busy.push(position.key());
                 return Some(position);

@@ -145,10 +145,8 @@ impl TrafficLog {
     }
 
     pub(crate) fn begin(&self, game: &str) {
-        self.inner
-            .lock()
-            .games
-            .insert(game.to_owned(), GameTrace::default());
+        let mut inner = self.inner.lock();
+        inner.games.insert(game.to_owned(), GameTrace::default());
     }
 
     /// The trace of a finished game.
@@ -168,28 +166,20 @@ impl TrafficLog {
 
     /// A call came in; a different move than the limited one is not its repetition.
     pub(crate) fn called(&self, call: CallRecord<'_>, now: Millis) {
-        let CallRecord {
-            endpoint,
-            game,
-            command,
-            ..
-        } = call;
+        let (endpoint, game) = (call.endpoint, call.game);
         let mut inner = self.inner.lock();
         let inner = &mut *inner;
         *inner.traffic.calls.entry(endpoint.name()).or_default() += 1;
         if let Some(trace) = game.and_then(|game| inner.games.get_mut(game)) {
             trace.calls += 1;
         }
-        if let (Endpoint::Game, Some(game), Some(command)) = (endpoint, game, command) {
+        if let (Endpoint::Game, Some(game), Some(command)) = (endpoint, game, call.command) {
             inner.record(game, now, format!("the client asks for {command}"));
         }
         if endpoint == Endpoint::Events {
             inner.openings.push_back(now);
-            while inner
-                .openings
-                .front()
-                .is_some_and(|&first| now - first > self.window)
-            {
+            let is_past = |first: &Millis| now - *first > self.window;
+            while inner.openings.front().is_some_and(is_past) {
                 inner.openings.pop_front();
             }
             let openings = inner.openings.len();
@@ -224,10 +214,8 @@ impl TrafficLog {
             // A client kept waiting this long may have given the call up and made the next one.
             let came = inner.came.get(&kind).copied();
             let sent = came.filter(|&came| now - came >= self.spacing);
-            let sent = sent.unwrap_or(now);
-            inner
-                .limited
-                .insert(kind, (sent, call.uci().map(str::to_owned)));
+            let limited = (sent.unwrap_or(now), call.uci().map(str::to_owned));
+            inner.limited.insert(kind, limited);
         }
         if let Some(game) = game
             && (status != 200 || endpoint == Endpoint::Move)
@@ -273,11 +261,8 @@ impl TrafficLog {
     /// The pending move was definitely refused.
     pub(crate) fn move_refused(&self, game: &str) {
         let mut inner = self.inner.lock();
-        if let Some(sent) = inner
-            .games
-            .get_mut(game)
-            .and_then(|trace| trace.sent.as_mut())
-        {
+        let trace = inner.games.get_mut(game);
+        if let Some(sent) = trace.and_then(|trace| trace.sent.as_mut()) {
             sent.refused = true;
         }
     }
@@ -296,12 +281,8 @@ impl TrafficLog {
         let mut inner = self.inner.lock();
         if let Some((how, since)) = inner.lost.remove(stream) {
             let kind = stream.split(' ').next().unwrap_or_default();
-            let found = inner
-                .traffic
-                .recoveries
-                .entry(format!("{kind}: {how}"))
-                .or_default();
-            found.push(now - since);
+            let found = inner.traffic.recoveries.entry(format!("{kind}: {how}"));
+            found.or_default().push(now - since);
         }
         if let Some(game) = stream.strip_prefix("game ") {
             inner.record(game, now, "the client opens the stream".to_owned());

@@ -147,9 +147,8 @@ impl Position {
     #[inline]
     fn is_safe_king_step(&self, from: Square, to: Square) -> bool {
         let enemy = !self.turn;
-        let beside = self
-            .king(enemy)
-            .is_some_and(|king| king_attacks(king).contains(to));
+        let king = self.king(enemy);
+        let beside = king.is_some_and(|king| king_attacks(king).contains(to));
         beside
             || (self.attackers_to(to, self.occupied() ^ from) & self.by_color(enemy))
                 .is_subset(self.by_role(Role::King))

@@ -42,14 +42,8 @@ pub enum BuiltIn {
 
 impl TablebaseProbe for LayeredTables {
     fn most_pieces(&self) -> usize {
-        let built_in = self
-            .built_in
-            .as_ref()
-            .map_or(0, |tables| tables.most_pieces());
-        let syzygy = self
-            .syzygy
-            .as_ref()
-            .map_or(0, |tables| tables.most_pieces());
+        let built_in = self.built_in.as_ref().map_or(0, |it| it.most_pieces());
+        let syzygy = self.syzygy.as_ref().map_or(0, |it| it.most_pieces());
         built_in.max(syzygy)
     }
 

@@ -355,7 +355,15 @@ fn a_headless_practice_without_games_says_what_is_missing() {
 
 #[test]
 fn a_guest_of_the_practice_gets_no_account_of_another() {
-    for guests in [["Megaton", "Other"], ["A1=lip_q", "B1=lip_q"], ["A1", "a1"]] {
+    for guests in [
+        ["Megaton", "Other"],
+        ["A1=lip_q", "B1=lip_q"],
+        ["A1", "a1"],
+        // Names that the server gives later.
+        ["Other", "expert"],
+        ["Visitor-3", "Other"],
+        ["RandomPartner", "Other"],
+    ] {
         let mut args = vec!["practice", "--port", "0"];
         args.extend(guests.iter().flat_map(|guest| ["--guest", guest]));
         let refused = megaton(&args);

@@ -168,7 +168,7 @@ async fn start(args: &Args) -> Result<(ServerHandle, String), Failure> {
         let token = server.open_guest(name, token).ok_or_else(|| {
             Failure::setup(format!(
                 "--guest {guest}: a name has 2 to 30 letters, digits, _ or -, and neither the name nor the token \
-                 belongs to another account of the server, such as {BOT}"
+                 belongs to another account of the server, such as {BOT}, Expert or Visitor-1"
             ))
         })?;
         let url = server.url();

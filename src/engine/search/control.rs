@@ -115,11 +115,8 @@ impl Control {
 
     fn due(&self, now: Instant) -> Instant {
         let start = self.search_shared.clock_start();
-        let soft = self
-            .plan
-            .soft
-            .map(|soft| start + soft)
-            .filter(|&end| end > now);
+        let soft = self.plan.soft.map(|soft| start + soft);
+        let soft = soft.filter(|&end| end > now);
         let due = [soft, self.hard_end(), Some(now + params::PATIENCE)];
         due.into_iter().flatten().min().unwrap_or(now)
     }

@@ -7,7 +7,6 @@ use super::node::{NodeKind, bounded_eval, table_cutoff};
 use super::searcher::Searcher;
 use crate::engine::history::{Context, piece_on_square};
 use crate::engine::movepick::{MovePicker, PickMode, Picked};
-use crate::engine::params;
 use crate::engine::score::{DRAW, INFINITE, MAX_PLY, NO_VALUE, Value, mated_in};
 use crate::engine::tt::{Bound, Entry, value_to_store};
 use crate::engine::tunables;
@@ -189,7 +188,7 @@ impl QuietNode<'_> {
         if self.in_check {
             return Choice::Try;
         }
-        if picked.balance < -params::QS_SEE_MARGIN {
+        if picked.balance < 0 {
             return Choice::Stop;
         }
         let hoped = self.eval + picked.balance + tunables::qs_margin();

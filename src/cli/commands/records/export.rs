@@ -9,7 +9,7 @@ use megaton::files::{AtomicFile, check_apart};
 use super::filters::GameFilterArgs;
 use super::id_of;
 use crate::cli::failure::{Failure, OrFailure as _};
-use crate::cli::prompt;
+use crate::cli::{output, prompt};
 use crate::cli::setup::ArchiveArgs;
 
 /// Export games as PGN, oldest first
@@ -51,7 +51,8 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let mut out = AtomicFile::create(path).or_failed(path.display())?;
     let games = write(args, &mut out)?;
     out.commit().or_failed(path.display())?;
-    prompt::write(&format!("{games} games written to {}\n", path.display()))
+    let games = output::count(games, "game");
+    prompt::write(&format!("{games} written to {}\n", path.display()))
 }
 
 /// Writes the games and returns how many there are.
