@@ -122,6 +122,21 @@ fn nothing_is_learned_if_the_clock_may_have_changed_otherwise() {
 }
 
 #[test]
+fn the_time_that_an_opening_takes_counts_on_a_running_clock() {
+    let time_to_think = |opening: u64| {
+        let (mut harness, _) = Harness::at(Side::White, "g1f3");
+        let asked = harness.now;
+        harness.now += ms(opening);
+        let reopened = full(Side::White, with_clock(LINE, 10_000));
+        let actions = harness.open_with(reopened, asked);
+        let limits = active_search(&actions).expect("our turn").limits.clone();
+        limits.clock.expect("a clock").time
+    };
+    // The state may be as old as its request.
+    assert_eq!(time_to_think(0), time_to_think(2500) + ms(2500));
+}
+
+#[test]
 fn first_moves_teach_nothing() {
     let (mut harness, actions) = Harness::at(Side::Black, "");
     assert!(active_search(&actions).is_none());

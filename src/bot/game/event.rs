@@ -382,6 +382,7 @@ pub struct GameSetup {
 #[derive(Clone, Debug)]
 pub(super) struct LastState {
     pub(super) state: GameState,
+    /// When it arrived, or when the opening that brought it was requested.
     pub(super) at: Instant,
     /// Whether it came with an opening of the stream.
     pub(super) opening: bool,

@@ -384,6 +384,8 @@ impl GameMachine {
         let ending = state.status.is_over().then(|| state.clone());
         let expected = self.left_at();
         let opening = opened.is_some();
+        // The clock in an opening may be as old as its request.
+        let at = opened.unwrap_or(at);
         self.last_state = Some(LastState { state, at, opening });
         let result = self.settle_pending_move(change);
         if ending.is_none() {

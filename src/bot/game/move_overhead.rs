@@ -181,7 +181,7 @@ pub struct ClockState {
     pub left: Option<Duration>,
     /// Added after each move.
     pub increment: Duration,
-    /// When the state arrived.
+    /// When the state arrived, or when the opening that brought it was requested.
     pub at: Instant,
     pub kind: ClockKind,
     /// The limit on the first move, counted from `at`, if there is one.

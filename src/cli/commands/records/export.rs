@@ -9,8 +9,8 @@ use megaton::files::{AtomicFile, check_apart};
 use super::filters::GameFilterArgs;
 use super::id_of;
 use crate::cli::failure::{Failure, OrFailure as _};
-use crate::cli::{output, prompt};
 use crate::cli::setup::ArchiveArgs;
+use crate::cli::{output, prompt};
 
 /// Export games as PGN, oldest first
 ///
