@@ -26,21 +26,12 @@ use super::stall_detector;
 use super::state::{ServerRules, ServerState};
 use super::time::Timing;
 use super::traffic_log::Traffic;
-use crate::engine::{LEVELS, Level};
 
 /// The scopes of a token with all rights of a bot.
 pub const ALL_SCOPES: [&str; 3] = ["bot:play", "challenge:read", "challenge:write"];
 
 /// How long open connections may take to close at shutdown.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// Whether the server itself gives such names, in time: to visitors of the page, levels and partners.
-fn is_own_name(name: &str) -> bool {
-    let base = name.split('-').next().unwrap_or_default().to_lowercase();
-    let is_level = |level: &Level| level.title.to_lowercase() == base;
-    let others = ["visitor", "randompartner", "greedypartner", "enginepartner"];
-    LEVELS.iter().any(is_level) || others.contains(&base.as_str())
-}
 
 /// Options of a server.
 #[derive(Clone, Debug)]
@@ -154,7 +145,7 @@ impl ServerHandle {
     /// or if name or token belong to another account.
     pub fn open_guest(&self, name: &str, token: &str) -> Option<String> {
         self.shared.with(|state, now| {
-            let is_taken = is_own_name(name) || state.account(&name.to_lowercase()).is_some();
+            let is_taken = is_reserved(name) || state.account(&name.to_lowercase()).is_some();
             if is_taken || state.owner(token).is_some() {
                 return None;
             }
@@ -275,4 +266,12 @@ impl Drop for ServerHandle {
     fn drop(&mut self) {
         self.stop.cancel();
     }
+}
+
+/// Whether the server itself gives such names, perhaps later: to partners, levels and visitors of the page.
+fn is_reserved(name: &str) -> bool {
+    // Several of a kind have a number: `Visitor-2`.
+    let base = name.split('-').next().unwrap_or_default();
+    let mut partners = Partner::all().map(Partner::name);
+    partners.any(|it| base.eq_ignore_ascii_case(it)) || base.eq_ignore_ascii_case(page::VISITOR)
 }

@@ -11,3 +11,4 @@ mod sse;
 mod visitor;
 
 pub(super) use routes::{Page, router};
+pub(super) use visitor::VISITOR;

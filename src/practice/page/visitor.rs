@@ -18,6 +18,8 @@ use crate::practice::wire::Variant;
 
 /// Tickets kept; the oldest is dropped first.
 const MOST: usize = 256;
+/// How the names of visitors begin.
+pub(in crate::practice) const VISITOR: &str = "Visitor";
 
 /// Someone at the page.
 #[derive(Debug)]
@@ -67,7 +69,7 @@ impl Visitors {
             tickets.admitted
         };
         let (ticket, visitor) = shared.with(|state, now| {
-            let name = format!("Visitor-{number}");
+            let name = format!("{VISITOR}-{number}");
             let user = state
                 .open_account(&name, AccountKind::Human, now)
                 .ok_or_else(ApiError::not_found)?;

@@ -22,6 +22,15 @@ pub enum Partner {
 }
 
 impl Partner {
+    /// The partners that are no level.
+    const OTHERS: [Self; 3] = [Self::Random, Self::Greedy, Self::Engine { nodes: 5_000 }];
+
+    /// Every partner that a word names.
+    pub(in crate::practice) fn all() -> impl Iterator<Item = Self> {
+        let levels = LEVELS.into_iter().map(Self::Level);
+        Self::OTHERS.into_iter().chain(levels)
+    }
+
     /// The name of the account it plays under.
     pub fn name(self) -> &'static str {
         match self {
@@ -58,14 +67,10 @@ impl FromStr for Partner {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        match word {
-            "random" => Ok(Self::Random),
-            "greedy" => Ok(Self::Greedy),
-            "engine" => Ok(Self::Engine { nodes: 5_000 }),
-            _ => Level::named(word).map(Self::Level).ok_or_else(|| {
-                let levels = LEVELS.map(|level| level.name).join(", ");
-                format!("use random, greedy, engine or a level: {levels}")
-            }),
-        }
+        let named = Self::all().find(|partner| partner.to_string() == word);
+        named.ok_or_else(|| {
+            let levels = LEVELS.map(|level| level.name).join(", ");
+            format!("use random, greedy, engine or a level: {levels}")
+        })
     }
 }
